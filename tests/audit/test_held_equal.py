@@ -106,6 +106,12 @@ def test_numbers_are_held_equal_within_their_bins_too():
     assert abs(f.raw) > 2.5 and abs(f.held_equal) < 1e-6
 
 
+def test_conditions_that_can_be_read_only_once_are_held_equal_too():
+    usual = audit(simpson(), ["tone"], ["correct"], given=["camera"], adjust="holm").given
+    once = audit(simpson(), ["tone"], ["correct"], given=iter(["camera"]), adjust="holm").given
+    assert [f.held_equal for f in once] == [f.held_equal for f in usual] and usual
+
+
 def test_simpson_is_turned_round():
     found = audit(simpson(), ["tone"], ["correct"], given=["camera"])
     raw = next(f for f in found.findings if f.kind == "group")

@@ -140,11 +140,61 @@ def test_vectors_come_from_files_of_the_right_shape(tmp_path):
     for samples, words in ((["a", "b"], "its samples are others"), ([None, None], "the table has no column sample")):
         with pytest.raises(InputError, match=words):
             from_file(tmp_path / "w.parquet", samples, 2)
+    pq.write_table(pa.table({"sample": ["x", "x"], "embedding": [[1.0], [2.0]]}), tmp_path / "w.parquet")
+    with pytest.raises(InputError, match="several vectors of sample 'x'"):
+        from_file(tmp_path / "w.parquet", ["x", "y"], 2)
+    pq.write_table(pa.table({"sample": [1, 2], "embedding": [[1.0], [2.0]]}), tmp_path / "w.parquet")
+    assert from_file(tmp_path / "w.parquet", ["2", "1"], 2).tolist() == [[2.0], [1.0]]
+    np.save(tmp_path / "w.npy", np.zeros((3, 0)))
+    with pytest.raises(InputError, match="vectors of no numbers"):
+        from_file(tmp_path / "w.npy", [None] * 3, 3)
     header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (3, 1099511627776), }".ljust(117) + b"\n"
     (tmp_path / "w.npy").write_bytes(b"\x93NUMPY\x01\x00v\x00" + header)
     with pytest.raises(InputError, match="more memory than is allowed"):
         from_file(tmp_path / "w.npy", [None] * 3, 3)
     assert len(k_means(np.zeros((5, 2)), 3, np.random.default_rng(0))) == 1
+
+
+def test_vectors_of_huge_and_of_tiny_numbers_give_the_slices_of_usual_ones():
+    table, vectors, _ = planted(1, lift=0.3)
+    usual = discover(table, "missed", embeddings=vectors)
+    for scale in (2.0**1000, 2.0**-1000):
+        scaled = discover(table, "missed", embeddings=vectors * scale)
+        assert [each.p for each in scaled.slices] == [each.p for each in usual.slices]
+
+
+def test_vectors_of_another_length_are_refused_and_rows_without_one_are_counted():
+    table, vectors, _ = planted(1)
+    rows = len(vectors)
+    for wrong in (vectors[:-1], np.vstack([vectors, vectors[:1]]), vectors[:, 0], vectors[:, :0]):
+        with pytest.raises(InputError, match=f"expected {rows} vectors"):
+            discover(table, "missed", embeddings=wrong)
+    vectors[:1, 3], vectors[1:2] = np.nan, np.inf
+    (note,) = discover(table, "missed", embeddings=vectors).notes
+    assert note.startswith(f"2 of {rows:,} rows have no vector of finite numbers")
+
+
+@pytest.mark.parametrize("alpha", [0, 0.5, 2, -1, float("nan")])
+def test_a_level_that_is_none_is_refused(alpha):
+    with pytest.raises(InputError, match="alpha"):
+        discover(planted(1)[0], "missed", alpha=alpha)
+
+
+def test_no_output_replaces_what_is_read(tmp_path):
+    table, _, _ = planted(5)
+    np.save(tmp_path / "v.npy", np.zeros((len(table["missed"]), 2)))
+    pq.write_table(pa.table(table), tmp_path / "t.parquet")
+    content = (tmp_path / "t.parquet").read_bytes()
+    (tmp_path / "link.json").symlink_to(tmp_path / "t.parquet")
+    words = [str(tmp_path / "t.parquet"), "--metric", "missed"]
+    search = ["discover", *words, "--embeddings", str(tmp_path / "v.npy"), "--out", str(tmp_path / "out"), "--json"]
+    audited, compared = ["audit", *words, "--by", "light", "--json"], ["compare", *words[:1] * 2, "--json"]
+    for command in (search, audited, compared):
+        for name in ("t.parquet", "link.json"):
+            answer = CliRunner().invoke(app, [*command, str(tmp_path / name)])
+            assert "is read by this command" in str(answer.exception)
+    assert "v.npy: is read" in str(CliRunner().invoke(app, [*search, str(tmp_path / "v.npy")]).exception)
+    assert (tmp_path / "t.parquet").read_bytes() == content and not (tmp_path / "out").exists()
 
 
 def test_the_command_writes_page_slices_and_an_attribute_known_for_one_half(tmp_path):

@@ -50,6 +50,10 @@ GOOD = {"people": {"at_least": 10}, "insufficient": "fail"}
             },
             r"measure is 'garb'",
         ),
+        (
+            {"rules": [{"gap": {"metric": "m", "by": "g", "at_most": 1, "given": 5}, "insufficient": "fail"}]},
+            r"rule 1 \(gap\): given is 5",
+        ),
         ({"rules": [GOOD, GOOD]}, r"two rules are called 'at least 10 people'"),
         ({"alpha": 1, "rules": [GOOD]}, r"alpha is 1, expected a number above 0 and below 0.5"),
         ({"licences": {"alow": ["MIT"]}}, r"licences: unknown key 'alow' \(did you mean allow\?\)"),

@@ -1,5 +1,6 @@
 """A worker's side, in this process: what it tells, in which order, with which deadline; and what feeds its model."""
 
+import subprocess
 import sys
 import time
 import types
@@ -384,3 +385,17 @@ def test_where_a_picture_lies_in_the_input() -> None:
     scale, offset = one._where(12, 32)
     ratio, _, corner = letterbox(32, 12, one.spec)
     assert scale.tolist() == [ratio, ratio] and offset.tolist() == list(corner)
+
+
+def test_a_worker_imports_neither_readers_nor_audits_nor_pages() -> None:
+    words = "import sys, countenance.run.engine.worker; print('\\n'.join(sys.modules))"
+    loaded = subprocess.run([sys.executable, "-c", words], capture_output=True, text=True, check=True).stdout.split()
+    assert "countenance.run.engine.worker" in loaded
+    slow = (
+        "countenance.data.registry",
+        "countenance.data.folders",
+        "countenance.auditing",
+        "countenance.report",
+        "scipy",
+    )
+    assert [name for name in loaded if name.startswith(slow)] == []

@@ -76,7 +76,7 @@ def audit(
     from countenance.scratch import temporary_folder
     from countenance.table_files import is_plain, table_columns, write_columns
 
-    check_writable([json, report, pdf])
+    check_writable([json, report, pdf], [table])
     if pdf is not None and pdf.suffix.lower() != ".pdf":
         raise InputError(f"--pdf {pdf}: expected a name that ends in .pdf")
     compared, settings = attributes_of(by), audit_arguments(fields) | {"equity": equity}
@@ -158,12 +158,18 @@ def _is_table(place: Path | str) -> bool:
     return not store.exists() and any(entry.name.lower().endswith(SUFFIXES) for entry in store.storage.entries())
 
 
-def check_writable(paths: Sequence[Path | None]) -> None:
-    """Refuse a place that cannot be written before the work, not after it."""
+def check_writable(paths: Sequence[Path | None], inputs: Sequence[Any] = ()) -> None:
+    """Refuse a place that cannot be written, or that is read, before the work, not after it."""
     for path in paths:
+        if path is not None and path.is_file() and any(_is_file(path, place) for place in inputs):
+            raise InputError(f"{path}: is read by this command and would be replaced; name another file")
         if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
             what = "is a folder" if path.is_dir() else f"{path.parent} is not a folder"
             raise InputError(f"{path}: cannot be written ({what})")
+
+
+def _is_file(path: Path, other: Any) -> bool:
+    return isinstance(other, Path) and other.is_file() and path.samefile(other)
 
 
 @contextmanager

@@ -165,7 +165,7 @@ def _check(entries: Sequence[str], outputs: Sequence[Path | None]) -> None:
     """Refuse fewer than two entries, and outputs that cannot be written, before anything is computed."""
     if len(entries) < 2:
         raise InputError("found one run or table, expected two or more")
-    check_writable(outputs)
+    check_writable(outputs, [Path(entry) for entry in entries])
 
 
 def _check_pdf(pdf: Path | None) -> None:

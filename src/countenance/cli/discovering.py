@@ -49,7 +49,7 @@ def discover(
 
     if better not in (None, "higher", "lower"):
         raise InputError(f"--better {better}, expected higher or lower")
-    check_writable([json])
+    check_writable([json], [table, embeddings])
     if out.exists() and not out.is_dir():
         raise InputError(f"--out {out}: a file, expected a folder")
     metric = only_metric(metric)
@@ -136,6 +136,7 @@ def _lines(discovery: Any) -> list[str]:
         f"halves   searched on {content['people_search']:,} {content['unit']}, confirmed on "
         f"{content['people_confirm']:,} others",
     ]
+    lines += [f"note     {note}" for note in content["notes"]]
     rows = [("slice", "n confirm", discovery.rows.metric, "interval", "rest", "p adj.", "confirmed")]
     rows += [
         (

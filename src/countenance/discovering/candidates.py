@@ -19,6 +19,8 @@ MOST = 10
 LOOKED_AT = 80
 ALIKE = 0.6
 """If two slices overlap by this much, only the better one is tested."""
+SMALLEST = 1e-100
+"""Vectors of smaller numbers, or of larger ones than its inverse, are scaled."""
 DIMENSIONS, CLUSTERS, LEAVES, LEAF_ROWS = 16, 25, 12, 60
 
 
@@ -129,6 +131,9 @@ def _of_embeddings(rows: SearchRows, embeddings: Array, seed: int) -> list[Candi
     here = rows.search & known
     if here.sum() < 2 * LEAF_ROWS:
         return []
+    largest = float(np.abs(embeddings[known]).max())
+    if not SMALLEST < largest < 1 / SMALLEST and largest > 0:  # squares of them would not be numbers
+        embeddings = embeddings / largest
     mean = embeddings[here].mean(0)
     centred = np.where(known[:, None], embeddings - mean, 0.0)
     axes = np.linalg.svd(centred[here].T @ centred[here], hermitian=True)[0][:, :DIMENSIONS]

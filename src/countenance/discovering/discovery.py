@@ -14,11 +14,14 @@ from countenance.auditing._dist import quantile
 from countenance.auditing.conversion import plain
 from countenance.auditing.far_ends import SHARE, FarEnds
 from countenance.auditing.multiplicity import holm
+from countenance.auditing.settings import AuditSettings
 from countenance.auditing.source import Source
 from countenance.auditing.sums import clustered as clustered_sums
 from countenance.auditing.table import Array
+from countenance.auditing.units import plural
 from countenance.discovering.candidates import Candidate, candidates, clustered, described
 from countenance.discovering.rows import FEWEST_PEOPLE, SearchRows, search_rows
+from countenance.errors import InputError
 from countenance.run import Run
 from countenance.run.auditing import metrics_of
 
@@ -104,8 +107,9 @@ def discover(
     `embeddings` has a vector for each row of the table (NaN: none). Where it is not known which way the metric is
     better, slices that differ either way are looked for. See the example of the package.
     """
+    AuditSettings(alpha=alpha)  # refuses what is no level
     rows = search_rows(table, metric, better=better, attributes=attributes, seed=seed)
-    own = None if embeddings is None else np.asarray(embeddings, dtype=np.float64)[rows.places]
+    own = None if embeddings is None else _own_vectors(embeddings, rows)
     chosen = candidates(rows, own, seed)
     slices = [_tested(rows, candidate, described(rows, candidate, i + 1), alpha) for i, candidate in enumerate(chosen)]
     adjusted = holm(np.array([tested.p for tested in slices])) if slices else np.empty(0)
@@ -121,8 +125,30 @@ def discover(
         [chosen[i] for i in order],
         alpha,
         [*looked, *(["embeddings"] if own is not None else [])],
-        [*notes, *_of_scores(rows.scores)],
+        [*notes, *_of_scores(rows.scores), *_without_vectors(own)],
     )
+
+
+def _own_vectors(embeddings: Array, rows: SearchRows) -> Array:
+    """The vectors of the rows that are searched."""
+    vectors = np.asarray(embeddings, dtype=np.float64)
+    if vectors.ndim != 2 or len(vectors) != rows.of_table or not vectors.shape[1]:
+        raise InputError(
+            f"embeddings of shape {vectors.shape}, expected {rows.of_table} vectors, one for each row of the table"
+        )
+    return vectors[rows.places]
+
+
+def _without_vectors(vectors: Array | None) -> list[str]:
+    """A note on rows without a vector."""
+    missing = 0 if vectors is None else int((~np.isfinite(vectors).all(1)).sum())
+    if vectors is None or not missing:
+        return []
+    have = "has" if missing == 1 else "have"
+    return [
+        f"{missing:,} of {plural(len(vectors), 'row', 'rows')} {have} no vector of finite numbers: no slice of "
+        "pictures that look alike contains them"
+    ]
 
 
 def discover_run(run: Run, metric: str, **options: Any) -> Discovered:

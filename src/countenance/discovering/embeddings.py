@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,11 @@ def from_file(path: Path, samples: list[str | None], rows: int) -> Vectors:
         raise InputError(f"{path}: columns {', '.join(table.column_names)}, expected sample and embedding (lists)")
     if not is_vectors(table["embedding"].type):
         raise InputError(f"{path}: the column embedding holds {table['embedding'].type}, expected lists of numbers")
-    known = dict(zip(table["sample"].to_pylist(), table["embedding"].to_pylist(), strict=True))
+    names = [None if name is None else str(name) for name in table["sample"].to_pylist()]
+    known = dict(zip(names, table["embedding"].to_pylist(), strict=True))
+    if len(known) < len(names):
+        twice = next(name for name, count in Counter(names).items() if count > 1)
+        raise InputError(f"{path}: several vectors of sample {twice!r}, expected one for each sample")
     if not any(sample in known for sample in samples if sample is not None):
         there = "its samples are others" if any(samples) else "the table has no column sample"
         raise InputError(f"{path}: no row of the table has a vector ({there}); name samples as the table does")
@@ -54,6 +59,8 @@ def from_file(path: Path, samples: list[str | None], rows: int) -> Vectors:
 
 
 def _known(vectors: Vectors, path: Path) -> Vectors:
+    if not vectors.shape[1]:
+        raise InputError(f"{path}: vectors of no numbers, expected at least one number for each row")
     if not np.isfinite(vectors).all(1).any():
         raise InputError(f"{path}: no row has a vector of finite numbers, expected one for most rows")
     return vectors

@@ -54,6 +54,8 @@ class SearchRows:
     literals: list[Literal]
     places: Array
     """Where each row is in the table."""
+    of_table: int
+    """The number of rows of the table, those without a score too."""
     samples: list[str | None]
     subjects: list[str | None]
     unit: str
@@ -111,6 +113,7 @@ def search_rows(
         half[people],
         literals,
         places,
+        len(values),
         [_text(texts[IMAGE][i]) for i in places],
         [_text(texts["subject"][i]) for i in places],
         unit,

@@ -190,7 +190,7 @@ def _model(kind: type[Any], settings: Any, place: str) -> Any:
         return kind.model_validate(settings)
     except ValidationError as error:
         first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
+        where = ".".join(str(part) for part in first["loc"] if "[" not in str(part))  # list[str] is a type
         problem = str(first["msg"]).removeprefix("Value error, ")
         if first["type"] == "missing":
             raise InputError(f"{place}: {where} is missing") from None

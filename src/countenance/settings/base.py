@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -31,7 +31,7 @@ class SettingsModel(BaseModel):
     def __init__(self, **values: Any) -> None:
         refuse_unknown(values, type(self).model_fields)
         try:
-            super().__init__(**{name: _plain_number(value) for name, value in values.items()})
+            super().__init__(**{name: _plain(value) for name, value in values.items()})
         except ValidationError as error:
             raise option_error(error, values, type(self).model_fields) from None
 
@@ -80,8 +80,10 @@ def setting(
     return Field(description=meaning, json_schema_extra={"command": shown}, **limits)
 
 
-def _plain_number(value: Any) -> Any:
-    """A numpy number as Python's own type."""
+def _plain(value: Any) -> Any:
+    """A numpy number as Python's own type, and values that can be read only once as a tuple."""
+    if isinstance(value, Iterator):
+        return tuple(value)
     return value.item() if hasattr(value, "item") and getattr(value, "shape", None) == () else value
 
 
