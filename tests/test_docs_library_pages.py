@@ -1,12 +1,14 @@
 """The pages on libraries, results and measures: what runs without other libraries is run, the rest is read."""
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
 
 from countenance import pytest_plugin
 from countenance.answers.libraries import LIBRARIES
+from countenance.cli.app import run as command
 from countenance.models.onnx import OnnxSpec
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -50,6 +52,11 @@ def test_the_results_of_the_page_are_what_there_is(tmp_path: Path, monkeypatch) 
     names: dict[str, object] = {}
     exec(compile("\n".join(lines), "results-out.md", "exec"), names)
     assert (tmp_path / "runs" / "discs" / "run.json").exists() and callable(names["log_run"])
+    exports = [line for block in blocks("results-out.md", "console") for line in block.splitlines() if "export" in line]
+    for line in exports:
+        arguments = shlex.split(line.replace("runs/v2", "runs/discs"), comments=True)[2:]
+        assert command(arguments) == 0 and Path(arguments[-1]).is_file(), line
+    assert len(exports) == 4
     tests: dict[str, object] = {}
     exec(compile(gate, "results-out.md", "exec"), tests)  # tests/test_pytest_plugin.py runs such tests
     (marker,) = tests["test_the_detector_may_ship"].pytestmark  # type: ignore[attr-defined]
@@ -69,3 +76,7 @@ def test_the_table_of_the_page_is_audited(tmp_path: Path, monkeypatch, capsys) -
     monkeypatch.chdir(tmp_path)
     exec(compile(example, "tables.md", "exec"), {})
     assert (tmp_path / "audit.html").is_file() and capsys.readouterr().out.strip()
+    rows = [f"{'ab'[i % 2]},{('yes', 'no')[i % 3 > 0]},{('yes', 'no')[i % 5 > 1]},{i % 10 / 10}" for i in range(200)]
+    Path("table.csv").write_text("group,hired,advice,score\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    (line,) = [line for block in blocks("tables.md", "console") for line in block.splitlines()]
+    assert command(shlex.split(line)[2:]) == 0

@@ -212,7 +212,8 @@ def test_a_number_of_people_that_is_not_known_is_not_taken_for_none(source: Audi
     finding = source.audit.findings[0].model_copy(update={"clusters_needed": None})
     assert decides(finding, UNKNOWN, source) == "not enough people to tell"
     enough = finding.model_copy(update={"clusters_needed": finding.clusters})
-    assert decides(enough, UNKNOWN, source) == "almost on the limit; more data will hardly settle it"
+    assert decides(enough, UNKNOWN, source, 0.045) == "almost on the limit; more data will hardly settle it"
+    assert decides(enough, UNKNOWN, source, 0.004) == "not enough people to tell", "far from the limit of 5 points"
 
 
 def test_a_gap_that_is_far_larger_than_what_matters_needs_only_the_people_who_show_it(source: AuditSource) -> None:

@@ -19,12 +19,17 @@ from countenance.report.draw.mpl.forest import MOST_ROWS, parts_of
 from countenance.report.draw.mpl.style import drawing, svg_of
 from countenance.report.markup import put_markup
 from countenance.report.page import context
-from countenance.report.paper import Paper, Swatch
+from countenance.report.paper import Paper, Swatch, rgb
+from countenance.report.people_words import MONK
 from countenance.report.source import ReportSource
 from countenance.run import Run
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("fpdf")
+
+
+RED = (163, 33, 27)
+"""The colour of a failed person."""
 
 
 class Written(Paper):
@@ -210,6 +215,12 @@ def test_a_table_has_the_same_report_on_paper(tmp_path: Path, monkeypatch, capsy
     assert any(text.startswith("Versions countenance") for text in texts)
     one, again = ((tmp_path / name).read_bytes() for name in ("one.pdf", "one again.pdf"))
     assert one.startswith(b"%PDF-") and len(one) > 10_000 and abs(len(one) - len(again)) < 200
+    drawn = b"".join(map(zlib.decompress, re.findall(rb"/FlateDecode.*?\nstream\n(.*?)\nendstream", one, re.S)))
+    tone, failed = (" ".join(f"{part / 255:.4f}".rstrip("0") for part in colour) for colour in (rgb(MONK[9]), RED))
+    assert f"{tone} rg".encode() in drawn, "the colour of Monk 10 stands beside its name"
+    assert f"{failed} rg".encode() in drawn and drawn.count(b" c\n") >= 4 * 60, (
+        "a dot of four arcs for each of the rows of Monk 10"
+    )
     capsys.readouterr()
     assert run_command([*asked, "--pdf", str(tmp_path / "page.txt")]) == 2
     assert ".pdf" in capsys.readouterr().err
@@ -250,7 +261,9 @@ def test_comparisons_and_leaderboards_have_their_page_on_paper(tmp_path: Path, m
     asked = ["--by", "tone", "--metric", "ok", "--better", "ok=higher", "--json", str(tmp_path / "found.json")]
     for command, given in (("compare", tables[:2]), ("compare", tables), ("leaderboard", tables)):
         Written.texts = []
-        pages = [tmp_path / name for name in ("one.pdf", "again.pdf")]
+        pages, shown = [tmp_path / name for name in ("one.pdf", "again.pdf")], tmp_path / "page.html"
+        assert run_command([command, *given, *asked, "--report", str(shown)]) == 0
+        assert f'<rect x="0" width="14" height="14" fill="{MONK[2]}"/>' in shown.read_text(), "the colour of Monk 3"
         for page in pages:
             assert run_command([command, *given, *asked, "--pdf", str(page)]) == 0
         found = json.loads((tmp_path / "found.json").read_text())

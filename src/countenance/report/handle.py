@@ -235,10 +235,11 @@ def decides(f: Finding, state: str, source: Audited, gap: float = 0.0) -> str:
     needed = math.ceil(f.clusters * _times(f, gap)) if larger else f.clusters_needed
     more = needed - f.clusters
     if more <= 0:
-        return LOOKS_WORSE if larger else ON_THE_LIMIT
-    if more > words.MOST_TO_COLLECT:
-        return "more people than a study can collect"
+        near = ON_THE_LIMIT if gap > delta / 2 else state_words(source)[state]
+        return LOOKS_WORSE if larger else near
     noun, nouns = words.counted_nouns(source.audit.settings)
+    if more > words.MOST_TO_COLLECT:
+        return f"more {nouns} than a study can collect"
     return numbers.plural(more, f"more {noun}", f"more {nouns}")
 
 

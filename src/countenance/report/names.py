@@ -152,6 +152,15 @@ def in_group_order(items: "Iterable[G]") -> "list[G]":
     return Names(list(levels), {name: in_order(name, values) for name, values in levels.items()}, depth).ordered(items)
 
 
+def _with_attribute(attribute: str, value: str) -> str:
+    """A value behind its attribute; once where both are the same word.
+
+    >>> _with_attribute("site", "Bonn"), _with_attribute("known", "known")
+    ('site Bonn', 'known')
+    """
+    return value if value == attribute else f"{attribute} {value}"
+
+
 class OfGroup(Protocol):
     """Anything about a group: a finding, an estimate or a change."""
 
@@ -306,7 +315,8 @@ class Names:
             return version.label
         parts = sorted(self.parts(attribute, group), key=lambda part: role_of([part[0]], {}) != PERSON)
         return ", ".join(
-            phrase(name, value) or f"{attribute_label(name)} {value_label(name, value)}" for name, value in parts
+            phrase(name, value) or _with_attribute(attribute_label(name), value_label(name, value))
+            for name, value in parts
         )
 
     def people(self, attribute: str, group: str, whom: str = "people") -> str:

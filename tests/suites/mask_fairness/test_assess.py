@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,11 +17,14 @@ from countenance.cli import mask_fairness
 from countenance.data import ArrayImage, Dataset, DatasetCard, Sample, Subject
 from countenance.data.adapters.mask_fairness import ONE_FACE, MaskData
 from countenance.errors import InputError
+from countenance.report.harms import harms
+from countenance.report.source import AuditSource
 from countenance.suites.mask_fairness.assessment import METRICS
 from countenance.suites.mask_fairness.assessment_run import assess, summary_lines
 from countenance.suites.mask_fairness.comparison import compare, open_run
 from countenance.suites.mask_fairness.made_data import make_data
 from countenance.suites.mask_fairness.report import read_assessed, write_overview
+from countenance.tasks import load_task
 
 COLUMNS = ["group", "n", "rate", "n_other", "rate_other", "pooled", "z", "p", "h", "significant", "severe"]
 
@@ -257,6 +261,10 @@ def test_detectors_of_which_one_judges_no_masks_are_compared_by_what_both_have(d
 def test_the_page_asks_to_cite_the_study(done, tmp_path):
     write_overview([done[2]], tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text()
+    _, assessment, _ = done
+    harm = next(iter(harms(AuditSource(assessment.audit, load_task("mask_detection")))))
+    headline = re.search(r"<h1>(.*?)</h1>", text)[1]
+    assert harm.losing.counts in re.sub("<[^>]+>", "", headline), "the page begins with the largest confirmed harm"
     assert "Please cite" in text and "Assessing Fairness in Open-Source Face Mask Detection Algorithms" in text
 
 

@@ -33,8 +33,11 @@
     var larger = row.gap !== null && row.gap > delta; // then the gap itself is what people must show
     var more = Math.ceil(row.n * times(row, larger ? row.gap : delta)) - row.n;
     if (isNaN(more)) return "not enough " + nouns[1] + " to tell";
-    if (more <= 0) return larger ? "looks worse; chance is not ruled out" : "almost on the limit; more data will hardly settle it";
-    if (more > 10000) return "more people than a study can collect";
+    if (more <= 0) {
+      if (larger) return "looks worse; chance is not ruled out";
+      return row.gap > delta / 2 ? "almost on the limit; more data will hardly settle it" : "not enough " + nouns[1] + " to tell";
+    }
+    if (more > 10000) return "more " + nouns[1] + " than a study can collect";
     return GROUPED.format(more) + " more " + (more === 1 ? nouns[0] : nouns[1]);
   }
 
