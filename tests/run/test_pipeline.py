@@ -19,7 +19,7 @@ from countenance.models.inputs import InputSpec, Prepared, normalised, resized
 from countenance.run import evaluate
 from countenance.run.engine.arena import Arena
 from countenance.run.engine.decoding import Decoders
-from countenance.run.feeding import FedGroup
+from countenance.run.feeding import FedGroup, pixel_bytes
 from countenance.testing import write_small_dataset
 
 
@@ -86,6 +86,21 @@ def test_a_picture_larger_than_declared_or_than_the_memory_is_decoded_all_the_sa
     try:
         shapes = [picture[0].shape for batch in decoders(groups) for picture in batch.pictures]
         assert shapes[1] == (90, 90, 3) and shapes[0] == shapes[5] == (20, 30, 3)
+    finally:
+        decoders.close()
+
+
+def test_pictures_of_unknown_size_get_more_memory_once_some_were_larger_than_expected(tmp_path: Path) -> None:
+    size, groups = (900, 600), groups_of(tmp_path, 6, (900, 600))  # 1.6 MB of pixels in files of a few kB
+    groups = [FedGroup([Sample(s.id, s.image) for s in group.samples]) for group in groups]
+    decoders = Decoders(1, None)
+    try:
+        for batch in decoders(groups):
+            assert [picture[0].shape[1::-1] for picture in batch.pictures] == [size] * 3
+            assert [sample.known_size for sample in batch.group.samples] == [size] * 3
+            batch.drop_pixels()
+        fresh = Sample("0", groups[0].samples[0].image)
+        assert decoders._size(fresh) > 3 * 900 * 600 > pixel_bytes([fresh])
     finally:
         decoders.close()
 

@@ -38,8 +38,8 @@ AHEAD = 2
 """Batches decoded before the model is ready for them."""
 BUDGET = 256 * 2**20
 """Bytes of pixels that may wait for the model: of large pictures fewer batches are decoded ahead."""
-PACKED, LEAST = 16, 2**20
-"""A picture whose size is not known is taken for this many times its file, and for at least this many bytes."""
+PACKED, LEAST = 16.0, 2**20
+"""A picture whose size is not known is expected to have this many times the bytes of its file, and at least so many."""
 
 T = TypeVar("T")
 
@@ -104,10 +104,10 @@ def _ready(waiting: deque[tuple[FedGroup, Future[list[Outcome]]]]) -> FedBatch:
     return FedBatch(group, future.result())
 
 
-def pixel_bytes(samples: Sequence[Sample]) -> int:
-    """Bytes of the pixels of some samples; estimated from the file where no size is known before it is decoded."""
+def pixel_bytes(samples: Sequence[Sample], packed: float = PACKED) -> int:
+    """Bytes of the pixels of some samples; `packed` times their file where no size is known before it is decoded."""
     sizes = ((sample, sample.known_size) for sample in samples)
-    return sum(math.prod(size) * 3 if size else max(file_size(sample) * PACKED, LEAST) for sample, size in sizes)
+    return sum(math.prod(size) * 3 if size else max(int(file_size(sample) * packed), LEAST) for sample, size in sizes)
 
 
 def file_size(sample: Sample) -> int:
@@ -118,7 +118,7 @@ def file_size(sample: Sample) -> int:
             return max(Path(path).stat().st_size, 1)
     content = getattr(sample.image, "content", None)
     if content or sample.known_size is None:
-        return len(content or ()) or LEAST // PACKED
+        return len(content or ()) or int(LEAST / PACKED)
     return max(pixel_bytes([sample]) // 2, 4096)
 
 

@@ -23,7 +23,17 @@ from countenance.errors import InputError
 from countenance.models.decode_process import packed, receive
 from countenance.models.inputs import InputSpec, Prepared, resized
 from countenance.run.engine.arena import Arena
-from countenance.run.feeding import Decoded, FedBatch, FedGroup, Outcome, ahead, decode_one, file_size, pixel_bytes
+from countenance.run.feeding import (
+    PACKED,
+    Decoded,
+    FedBatch,
+    FedGroup,
+    Outcome,
+    ahead,
+    decode_one,
+    file_size,
+    pixel_bytes,
+)
 from countenance.worker_process import child
 
 ARENA = 512 * 2**20
@@ -127,6 +137,8 @@ class Decoders:
         self, count: int, spec: InputSpec | None, size: int = ARENA, pin: Any = None, *, files: bool = False
     ) -> None:
         self.spec, self.arena, self.files = spec, Arena(size), files
+        self.packed = PACKED
+        """How many times the bytes of its file a picture of unknown size is expected to have."""
         if pin is not None:
             self.arena.pin(pin)
         self.selector = selectors.DefaultSelector()
@@ -177,7 +189,7 @@ class Decoders:
     def _size(self, sample: Sample) -> int:
         if self.files:
             return file_size(sample)
-        return math.prod(self.spec.shape()) if self.spec is not None else max(pixel_bytes([sample]), 1)
+        return math.prod(self.spec.shape()) if self.spec is not None else max(pixel_bytes([sample], self.packed), 1)
 
     def _give(self) -> None:
         """Give pictures to the processes with the least to do."""
@@ -266,7 +278,10 @@ class Decoders:
         if "error" in reply:
             return InputError(reply["error"])
         if "large" in reply:
-            return decode_one(sample)
+            outcome = decode_one(sample)
+            if isinstance(outcome, Decoded) and outcome.pixels is not None:
+                self.packed = max(self.packed, 1.25 * outcome.pixels.size / file_size(sample))
+            return outcome
         height, width = reply["shape"]
         sample.note_size(width, height)
         pixels = None if self.spec is not None else self.arena.view(start, (height, width, 3))
