@@ -35,6 +35,8 @@ from countenance.view.site import Site
 SORTS = {"changed": "latest first", "name": "name", "model": "model", "dataset": "dataset", "verdict": "verdict"}
 RUNS_SHOWN = 60
 """Runs on a page of the list."""
+MOST_BEFORE_TESTS = 20_000
+"""The most rows among which pictures are chosen before the tests; of more, the page shows dots first."""
 FILTERS = ("suite", "task", "model", "dataset", "verdict")
 
 
@@ -146,8 +148,11 @@ def _words(summary: Summary) -> str:
 def run_context(site: Site, opened: OpenRun, question: Question) -> dict[str, Any]:
     """One run: its controls and its estimates; the tests are loaded afterwards."""
     source = Live.untested(opened, question, opened.estimates(question))
+    album = album_of(site, opened)
+    if source.scores.num_rows > MOST_BEFORE_TESTS:
+        album = Album("off")
     return shared(opened, question) | {
-        "first": untested_screen(source, opened.run.model_label, album_of(site, opened)),
+        "first": untested_screen(source, opened.run.model_label, album),
         "forests": charts.forests(source),
         "numbers_on_top": charts.headline_numbers(source),
         "rows_link": source.link(),
