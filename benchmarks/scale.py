@@ -195,7 +195,7 @@ def plot(series: dict[str, Any], file: Path) -> None:
     """Processor seconds against size, both on logarithmic scales."""
     from matplotlib import pyplot
 
-    pyplot.rcParams["svg.fonttype"] = "none"
+    pyplot.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "countenance"})  # the same file every time
     figure, axes = pyplot.subplots(figsize=(8, 4.8), layout="constrained")
     for what, colour in COLOURS.items():
         if what in series:
