@@ -130,6 +130,16 @@ def is_share(metric: str) -> bool:
     return known is not None and bool(known.share)
 
 
+def noun_of(metric: str) -> str:
+    """The noun of a metric that means the same in every task; of others the name.
+
+    >>> noun_of("SSIM"), noun_of("recall@0.5")
+    ('likeness', 'recall@0.5')
+    """
+    known = _OF_METRIC.get(metric)
+    return known.noun if known else metric
+
+
 def noun_in(metric: str, settings: Mapping[str, Any]) -> str:
     """The name of a metric on a comparison's page: the task's noun, or a table's column name.
 

@@ -17,7 +17,7 @@ from countenance.auditing.headline import (
 from countenance.auditing.units import nouns, row_noun, stored_nouns
 from countenance.auditing.verdict import SMALLER, times
 from countenance.report import numbers
-from countenance.report.metric_words import is_share
+from countenance.report.metric_words import is_share, noun_of
 from countenance.report.names import Names
 
 DISPARITY, INSUFFICIENT, UNTESTABLE = "disparity", "insufficient evidence", "untestable"
@@ -357,12 +357,14 @@ def gap_words(settings: Mapping[str, Any], *, points: bool = True) -> str:
 
     >>> gap_words({"delta": {"ok": 0.05}, "metrics": ["ok"]}), gap_words({"delta": {"ms": 5.0}})
     ('5 points', '5')
+    >>> gap_words({"delta": {"SSIM": 0.05, "PSNR": None}})
+    '0.05 (likeness)'
     """
     deltas = {name: delta for name, delta in deltas_of(settings).items() if delta is not None}
     sizes = set(deltas.values())
     if points and len(sizes) == 1 and 0 < (size := next(iter(sizes))) < 1 and len(deltas) == len(deltas_of(settings)):
         return numbers.points(size)
-    return delta_words(settings)
+    return delta_words({"delta": {noun_of(name): delta for name, delta in deltas_of(settings).items()}})
 
 
 def is_sized(settings: Mapping[str, Any]) -> bool:
