@@ -25,13 +25,20 @@ def plugins(kind: str) -> dict[str, EntryPoint]:
     >>> "mask_fairness" in plugins("suite")
     True
     """
-    return _installed(f"countenance.{kind}s", tuple(sys.path))
+    return _installed(f"countenance.{kind}s", tuple((place, _changed(place)) for place in sys.path))
 
 
 @cache
-def _installed(group: str, _path: tuple[str, ...]) -> dict[str, EntryPoint]:
-    """The entry points of a group; looked for once, because that reads the metadata of every package on the path."""
+def _installed(group: str, _path: tuple[tuple[str, int], ...]) -> dict[str, EntryPoint]:
+    """The entry points of a group; looked for again where the path has changed, or what is installed in its folders."""
     return {point.name: point for point in entry_points(group=group)}
+
+
+def _changed(place: str) -> int:
+    try:
+        return Path(place).stat().st_mtime_ns
+    except OSError:
+        return 0
 
 
 def registered_names(kind: str, own: Mapping[str, str]) -> list[str]:

@@ -1,5 +1,7 @@
 """Tasks, models, datasets and formats of a user's file: `path.py:attr`, from anywhere."""
 
+import os
+import subprocess
 import sys
 import textwrap
 
@@ -9,6 +11,7 @@ from PIL import Image
 
 import countenance as ct
 from countenance.errors import InputError
+from countenance.loading import plugins
 
 CODE = '''
     """A reader, a model and a task in one file."""
@@ -100,3 +103,23 @@ def test_a_former_public_name_is_read_and_warns():
     with pytest.warns(DeprecationWarning, match=r"ct.Wanted is now called ct.PredictionRequest"):
         former = ct.Wanted
     assert former is ct.PredictionRequest and "Wanted" not in ct.__all__
+
+
+def test_what_is_installed_while_python_runs_is_found(tmp_path, monkeypatch):
+    """As in a notebook, whose kernel need not start again after `%pip install`."""
+    monkeypatch.syspath_prepend(tmp_path)
+    assert "guess" not in plugins("model")
+    package = tmp_path / "guess-1.0.dist-info"
+    package.mkdir()
+    (package / "METADATA").write_text("Metadata-Version: 2.1\nName: guess\nVersion: 1.0\n")
+    (package / "entry_points.txt").write_text("[countenance.models]\nguess = guess:Guess\n")
+    os.utime(tmp_path, ns=(0, 1))  # some clocks are too slow to show the change
+    assert plugins("model")["guess"].value == "guess:Guess"
+
+
+def test_names_that_load_when_they_are_used_are_listed():
+    """For completion in a notebook, and for `help`."""
+    listed = subprocess.run(
+        [sys.executable, "-c", "import countenance.data; print(*dir(countenance.data))"], capture_output=True, text=True
+    )
+    assert {"dataset_names", "load_dataset", "Sample"} <= set(listed.stdout.split())

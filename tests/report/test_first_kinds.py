@@ -308,4 +308,13 @@ def test_a_range_of_numbered_tones_has_its_people() -> None:
     source = TableSource(audit(rows, by=["tone"], metrics=["fit"], better="fit=higher"), None, rows)
     assert GroupRows(source).of("tone", f"{tones[0]} to {tones[1]}").sum() == 100
     dots = first_screen(source, "The model").failures.dots
-    assert dots and all("among the worst tenth" in row.counts for row in dots)
+    assert [row.counts.partition(" (")[0] for row in dots] == [
+        "50 of 50 among the worst 50\u202f% of all scores",
+        "50 of 150 among the worst 50\u202f% of all scores",
+    ]
+
+
+def test_equal_scores_are_not_the_worst_tenth() -> None:
+    rows = {"side": ["left", "right"] * 60, "fit": [0.3] * 120}
+    found = audit(rows, by=["side"], metrics=["fit"], better="fit=higher")
+    assert first_screen(TableSource(found, None, rows), "The model").failures.dots == []

@@ -76,8 +76,8 @@ def test_hostile_names_give_a_document(hostile_run: Run, tmp_path: Path) -> None
     assert write_pdf(hostile_run, tmp_path / "r.pdf").stat().st_size > 10_000
 
 
-@pytest.mark.parametrize("name, words", [("over 60 & masked", True), ("اسم", False)])
-def test_the_words_of_a_figure_can_be_searched_where_they_read_from_left_to_right(
+@pytest.mark.parametrize("name, words", [("over 60 & masked", True), ("اسم", False), ("漢字", False)])
+def test_the_words_of_a_figure_can_be_searched_where_our_font_has_them_and_they_read_from_left_to_right(
     name: str, words: bool, tmp_path: Path
 ) -> None:
     with drawing() as figure:

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import pyarrow.parquet as pq
 from tests.gating.conftest import write_run
 
 import countenance as ct
@@ -45,3 +46,26 @@ def test_every_audit_that_is_stored_is_a_question(tmp_path: Path) -> None:
     for run in (of_suite, reported, exported):
         questions = json.loads((run.path / "questions.json").read_text())["questions"]
         assert len(questions) == 1, run.place
+
+
+def test_a_stored_audit_answers_the_same_question_about_the_same_files_only(tmp_path: Path) -> None:
+    write_run(tmp_path / "run", COLUMNS)
+    run = Run(tmp_path / "run")
+    for name in ("g", "h"):  # two iterators may have the same address, and so the same text
+        assert run.audit(by=iter([name]), adjust="holm").settings["by"] == [name]
+    whole = run.audit(by=["g"], adjust="holm").findings[0].difference
+    scores = tmp_path / "run" / "scores.parquet"
+    content = scores.read_bytes()
+    edited = pq.read_table(scores)
+    edited = edited.set_column(edited.column_names.index("m.correct"), "m.correct", [[1.0] * len(edited)])
+    pq.write_table(edited, scores)
+    assert Run(run.place, verified=False).audit(by=["g"], adjust="holm").findings[0].difference == 0 != whole
+    scores.write_bytes(content)
+    assert Run(run.place).audit(by=["g"], adjust="holm").findings[0].difference == whole
+
+
+def test_an_audit_with_facts_of_before_the_run_changed_is_not_taken(tmp_path: Path) -> None:
+    earlier = write_run(tmp_path / "run", COLUMNS)
+    write_run(tmp_path / "run", COLUMNS, better={"correct": "lower"})
+    assert earlier.audit(by=["g"], adjust="holm").settings["better"] == {"correct": "higher"}
+    assert Run(earlier.place).audit(by=["g"], adjust="holm").settings["better"] == {"correct": "lower"}

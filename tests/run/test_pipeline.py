@@ -105,6 +105,23 @@ def test_pictures_of_unknown_size_get_more_memory_once_some_were_larger_than_exp
         decoders.close()
 
 
+def test_a_blank_picture_takes_no_memory_from_photographs(tmp_path: Path) -> None:
+    """Its file is a thousandth of its pixels; a photograph of that share would need more than there is."""
+    noise = np.random.default_rng(0).integers(0, 255, (200, 200, 3), dtype=np.uint8)
+    files = [tmp_path / "blank.png", *(tmp_path / f"{i}.png" for i in range(3))]
+    Image.new("RGB", (1500, 1500)).save(files[0])
+    for file in files[1:]:
+        Image.fromarray(noise).save(file)
+    decoders = Decoders(1, None)
+    try:
+        for batch in decoders([FedGroup([Sample(file.name, LazyImage(file))]) for file in files]):
+            batch.drop_pixels()
+        photograph = Sample("photograph", LazyImage(files[1]))
+        assert decoders._size(photograph) < 100 * files[1].stat().st_size
+    finally:
+        decoders.close()
+
+
 def test_a_decode_process_that_dies_is_replaced(tmp_path: Path) -> None:
     groups = groups_of(tmp_path, 300)
     decoders = Decoders(2, InputSpec(size=(8, 8)))

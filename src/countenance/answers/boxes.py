@@ -71,7 +71,12 @@ class Boxes(FromLibraries, Answer):
 
         >>> Boxes([[0.5, 0.5, 0.2, 0.4]]).read_as(Reading("cxcywh", "rel"), 100, 50).xyxy
         array([[40., 15., 60., 35.]])
+        >>> Boxes([[0.5, 0.5, 0.2, 0.4]]).read_as(Reading("cxcywh", "rel"), 0, 0)
+        Traceback (most recent call last):
+        ValueError: boxes are shares of a picture whose size is not known, since its file cannot be read
         """
+        if reading.units == "rel" and not (width and height):
+            raise ValueError("boxes are shares of a picture whose size is not known, since its file cannot be read")
         corners = reading.corners(self.xyxy, np.array([[float(width), float(height)]]))
         return Boxes(corners, self.scores, self.labels, self.landmarks)
 

@@ -31,3 +31,7 @@ def __getattr__(name: str) -> Any:
     if name in ("dataset_names", "load_dataset"):
         return getattr(import_module("countenance.data.registry"), name)
     raise AttributeError(f"module 'countenance.data' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

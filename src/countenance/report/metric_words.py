@@ -56,9 +56,9 @@ POSES = MetricWords("pose fit", meaning="how well the pose fits, 0 to 1")
 PARTS_SEEN = MetricWords("body parts seen", meaning="body parts that are there and are named, a share")
 PARTS_RIGHT = MetricWords("body parts judged right")
 NAMED = "correct_"
-"""The beginning of metrics of how often one attribute is named right."""
+"""The beginning of metrics of the bias bounty: how often one attribute is named right."""
 JUDGED = "_correct"
-"""The end of metrics of how often one feature is judged right."""
+"""The end of metrics of HappyFaces: how often one feature is judged right."""
 _OF_TASK = {
     ("face_localization", "recall@0.5"): FACES,
     ("face_localization", "recall@0.75"): MetricWords("faces boxed tightly", "misses", "missed", "found"),
@@ -110,11 +110,13 @@ def _known(metric: str, task: str) -> MetricWords | None:
 
     >>> _known("correct_skin_tone", "bias_bounty").verb, _known("smile_correct", "happyfaces").verb
     ('names the wrong skin tone for', 'judges the smile wrong for')
+    >>> _known("is_correct", "somebody_else") is None
+    True
     """
-    if metric.startswith(NAMED):
+    if task == "bias_bounty" and metric.startswith(NAMED):
         what = metric.removeprefix(NAMED).replace("_", " ")
         return MetricWords(f"{what} named right", f"names the wrong {what} for", "named wrong", "named right")
-    if metric.endswith(JUDGED):
+    if task == "happyfaces" and metric.endswith(JUDGED):
         what = metric.removesuffix(JUDGED).replace("_", " ")
         return MetricWords(f"{what} judged right", f"judges the {what} wrong for", "judged wrong", "judged right")
     return _OF_TASK.get((task, metric)) or _OF_METRIC.get(metric)

@@ -28,7 +28,8 @@ MOST_DOTS, ACROSS = 200, 40
 EACH_DOT = ": dots stand for rows"
 WORST_SHARE = 0.9
 """Scores beyond this quantile of badness are the worst tenth."""
-AMONG_WORST = "among the worst tenth of all scores"
+TENTH = 0.11
+"""The largest share that is called a tenth."""
 CONDITIONS = ("masked", "light", "pose")
 LIKE = ("identity", "attr.gender", "attr.age_group", "attr.skin_tone", "attr.light", "attr.pose")
 """Attributes that a hit should share with the miss beside it, the most important first."""
@@ -278,7 +279,8 @@ def _dot_rows(source: Audited, ordered: Sequence[Harm]) -> list[DotRow]:
 def _scored_dots(source: Audited, ordered: Sequence[Harm], members: GroupRows) -> list[DotRow]:
     """Dots for a metric without hit and miss: how many of the worst group are among the worst tenth of all.
 
-    The worst group is that of the largest harm, else the one with the worst number.
+    The worst group is that of the largest harm, else the one with the worst number. Of scores that are often equal more
+    than a tenth may be the worst; dots say how many.
     """
     metric = ordered[0].metric if ordered else source.metrics[0] if source.metrics else None
     if metric is None or metric.better is None:
@@ -305,12 +307,16 @@ def _scored_dots(source: Audited, ordered: Sequence[Harm], members: GroupRows) -
     else:
         return []
     bad = badness >= np.quantile(badness[known], WORST_SHARE)
+    share = float(bad[known].mean())
+    if share == 1:
+        return []
+    worst_scores = f"worst {numbers.percent(share, 'rate')}" if share > TENTH else "worst tenth"
     rows = []
     for label, mask in zip(labels, masks, strict=True):
         n, failed = int((mask & known).sum()), int((mask & known & bad).sum())
         if n:
             side = HarmSide("", "", label, label, n, 0, math.nan, math.nan, math.nan, failed, "")
-            rows.append(_dot_row(side, AMONG_WORST))
+            rows.append(_dot_row(side, f"among the {worst_scores} of all scores"))
     return rows
 
 

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -240,7 +241,7 @@ def complete_rows(run: Run, source: Source, metrics: Sequence[str]) -> Iterator[
     known = {metric.name: metric for metric in metrics_of(run)}
     chosen = [known.get(name, Metric(name, "", None)) for name in metrics]
     types = {name: _plain(source.type_of(name)) for name in dict.fromkeys(source.names)}
-    missing = unanswered(run, types, chosen, lambda name: _of_images(source, name))
+    missing = unanswered(run, types, chosen, partial(_of_images, source), partial(_has_identities, source))
     flags = [column for column in missing.answered.values() if column in types]
     every = any(metric.answered == metric.name for metric in chosen)
     about = [] if every else list(dict.fromkeys([*(f"m.{name}" for name in metrics), *flags]))
@@ -292,6 +293,16 @@ def _of_images(source: Source, metric: str) -> bool:
     read = source.read([], [column, "subject"])
     place = pc.index(read[column].is_valid(), True).as_py()
     return bool(place >= 0) and read["subject"][place].as_py() is None
+
+
+def _has_identities(source: Source) -> bool:
+    """Whether any row has an identity."""
+    if "identity" not in source.names:
+        return False
+    if type(source) is Source and source.parquet is not None:
+        return bool(source.parquet.dataset().head(1, columns=[], filter=pc.field("identity").is_valid()).num_rows)
+    identities = source.read([], ["identity"])["identity"]
+    return bool(identities.null_count < len(identities))
 
 
 def rows_about(source: Source, columns: Sequence[str]) -> Source:

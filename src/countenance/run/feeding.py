@@ -104,10 +104,10 @@ def _ready(waiting: deque[tuple[FedGroup, Future[list[Outcome]]]]) -> FedBatch:
     return FedBatch(group, future.result())
 
 
-def pixel_bytes(samples: Sequence[Sample], packed: float = PACKED) -> int:
-    """Bytes of the pixels of some samples; `packed` times their file where no size is known before it is decoded."""
+def pixel_bytes(samples: Sequence[Sample], packed: float = PACKED, least: int = LEAST) -> int:
+    """Bytes of the pixels of some samples; `packed` times their file, and at least `least`, where no size is known."""
     sizes = ((sample, sample.known_size) for sample in samples)
-    return sum(math.prod(size) * 3 if size else max(int(file_size(sample) * packed), LEAST) for sample, size in sizes)
+    return sum(math.prod(size) * 3 if size else max(int(file_size(sample) * packed), least) for sample, size in sizes)
 
 
 def file_size(sample: Sample) -> int:

@@ -18,7 +18,6 @@ from countenance.run.file_names import (
     EVIDENCE,
     FAILURES,
     FINDINGS,
-    MANIFEST,
     MANY_SCORES,
     QUESTIONS,
     RESULTS,
@@ -28,8 +27,8 @@ from countenance.run.hashes import digest
 from countenance.run.run import Run
 from countenance.storage import Missing
 
-AUDITED = (MANIFEST, SCORES, FAILURES, RESULTS, EVIDENCE)
-"""Files that an audit is computed from, besides the answers and the parts of a large score table."""
+AUDITED = (SCORES, FAILURES, RESULTS, EVIDENCE)
+"""Files that an audit is computed from, besides run.json, the answers and the parts of a large score table."""
 QUESTION = (
     "by",
     "metrics",
@@ -72,18 +71,28 @@ def noted(run: Run, audit: Audit) -> Audit:
 
 
 def question_of(run: Run, by: Any, metrics: Any, settings: Mapping[str, Any]) -> str:
-    """A hash of what an audit is asked, of the rows and facts that it is computed from, and of this version."""
+    """A hash of what an audit is asked, of the rows and facts that it is computed from, and of this version.
+
+    Empty where this cannot be said: for settings that are not plain values, and for files that are read without their
+    hashes being compared.
+    """
     from countenance import __version__
 
+    if not run.store.verified:
+        return ""
     sealed = run.store.sealed()
     rows = {name: value for name, value in sealed.items() if name in AUDITED or name.startswith((ANSWERS, MANY_SCORES))}
     setting = {name: value for name, value in settings.items() if name != "progress"}
-    return digest(json.dumps([__version__, rows, by, metrics, setting], sort_keys=True, default=str).encode())
+    question = [__version__, run.manifest.model_dump_json(), rows, by, metrics, setting]
+    try:
+        return digest(json.dumps(question, sort_keys=True).encode())
+    except TypeError:
+        return ""
 
 
 def stored_answer(run: Run, question: str) -> Audit | None:
     """The stored audit where it answers a question of `question_of`; None where it must be computed."""
-    if run.unstored is not None or not run.store.verified or not run.complete:
+    if not question or run.unstored is not None or not run.complete:
         return None
     try:
         if run.store.audit().get("question") != question:

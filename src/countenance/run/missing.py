@@ -25,10 +25,18 @@ class UnansweredPeople:
 
 
 def unanswered(
-    run: Run, types: Mapping[str, Any], metrics: Sequence[Metric], of_images: Callable[[str], bool]
+    run: Run,
+    types: Mapping[str, Any],
+    metrics: Sequence[Metric],
+    of_images: Callable[[str], bool],
+    are_named: Callable[[], bool],
 ) -> UnansweredPeople:
-    """The people without a score in a run; `types` are its columns' types, `of_images` identifies image metrics."""
-    failed = _failed(run, types) if int(run.manifest["failed"]) else []
+    """The people without a score in a run; `types` are its columns' types, `of_images` identifies image metrics.
+
+    `are_named` says whether scores name people; otherwise failures name them by their place in the image, which is no
+    identity.
+    """
+    failed = _failed(run, types, are_named()) if int(run.manifest["failed"]) else []
     columns = {metric.name: _column(metric, types, bool(failed)) for metric in metrics}
     answered = {name: column for name, column in columns.items() if column is not None}
     if not failed:
@@ -58,14 +66,17 @@ def _is_among(metric: Metric, row: Mapping[str, Any]) -> bool:
     return value is None or value in values
 
 
-def _failed(run: Run, types: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _failed(run: Run, types: Mapping[str, Any], named: bool) -> list[dict[str, Any]]:
     """A row for every person of a failed image, and one for the image."""
     rows = []
     for failure in run.failures().to_pylist():
         people = failure["people"] or []
         for place in range(len(people)):
             about = {name: _value(values, place, types[name]) for name, values in failure.items() if name in types}
-            rows.append(about | {"sample": failure["sample"], "subject": str(place), "identity": people[place]})
+            rows.append(
+                about
+                | {"sample": failure["sample"], "subject": str(place), "identity": people[place] if named else None}
+            )
         shared = {name: _value(values, 0, types[name]) for name, values in failure.items() if name in types}
         rows.append(shared | {"sample": failure["sample"], "subject": None, "identity": None})
     return rows

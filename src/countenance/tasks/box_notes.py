@@ -90,7 +90,8 @@ class Target:
         used = count_found(sampled(list(boxed.values())), CORNERS, CORNERS, self.localises)
         if not boxed or used.share >= WORTH_TRYING:
             return []
-        seen = [readings.numbers(boxed[sample.id], sample) for sample in samples if sample.id in boxed]
+        sized = (sample for sample in samples if sample.id in boxed and sample.width and sample.height)
+        seen = [readings.numbers(boxed[sample.id], sample) for sample in sized]
         trials = try_readings(
             sampled(seen), readings.predicted, readings.truth, localises=self.localises, truths=readings.truths
         )
@@ -98,7 +99,8 @@ class Target:
         where = "" if len(seen) == len(known) else " in pictures with a predicted box"
         note = None if readings.truths else truth_note(seen, readings.truth, self.nouns)
         note = note or self._other_thing(samples, answers, used)
-        note = note or reading_note(trials, readings.remedy, nouns=self.nouns, total=total, where=where)
+        if note is None and seen:
+            note = reading_note(trials, readings.remedy, nouns=self.nouns, total=total, where=where)
         return [] if note is None else [note]
 
     def _other_thing(self, samples: Sequence[Sample], answers: Mapping[str, Boxes], used: Trial) -> str | None:

@@ -24,6 +24,7 @@ from countenance.models.decode_process import packed, receive
 from countenance.models.inputs import InputSpec, Prepared, resized
 from countenance.run.engine.arena import Arena
 from countenance.run.feeding import (
+    LEAST,
     PACKED,
     Decoded,
     FedBatch,
@@ -137,8 +138,10 @@ class Decoders:
         self, count: int, spec: InputSpec | None, size: int = ARENA, pin: Any = None, *, files: bool = False
     ) -> None:
         self.spec, self.arena, self.files = spec, Arena(size), files
-        self.packed = PACKED
-        """How many times the bytes of its file a picture of unknown size is expected to have."""
+        self.packed, self.least = PACKED, LEAST
+        """How many times the bytes of its file a picture of unknown size is expected to have, and at least how many."""
+        self._unstated = (0, 0, 0)
+        """Pictures so far whose dataset states no size, the bytes of their pixels, and those of their files."""
         if pin is not None:
             self.arena.pin(pin)
         self.selector = selectors.DefaultSelector()
@@ -189,7 +192,9 @@ class Decoders:
     def _size(self, sample: Sample) -> int:
         if self.files:
             return file_size(sample)
-        return math.prod(self.spec.shape()) if self.spec is not None else max(pixel_bytes([sample], self.packed), 1)
+        if self.spec is not None:
+            return math.prod(self.spec.shape())
+        return max(pixel_bytes([sample], self.packed, self.least), 1)
 
     def _give(self) -> None:
         """Give pictures to the processes with the least to do."""
@@ -279,13 +284,25 @@ class Decoders:
             return InputError(reply["error"])
         if "large" in reply:
             outcome = decode_one(sample)
-            if isinstance(outcome, Decoded) and outcome.pixels is not None:
-                self.packed = max(self.packed, 1.25 * outcome.pixels.size / file_size(sample))
+            self._learn(sample)
             return outcome
         height, width = reply["shape"]
         sample.note_size(width, height)
+        self._learn(sample)
         pixels = None if self.spec is not None else self.arena.view(start, (height, width, 3))
         return Decoded(pixels, reply["digest"], reply["points"])
+
+    def _learn(self, sample: Sample) -> None:
+        """Expect of other pictures what those so far had on average, and a quarter more.
+
+        The most that any had may be that of one blank picture, and no memory holds photographs of so many bytes.
+        """
+        if self.spec is None and None in sample.stated_size and sample.known_size is not None:
+            count, pixels, files = self._unstated
+            count, pixels, files = count + 1, pixels + math.prod(sample.known_size) * 3, files + file_size(sample)
+            self._unstated = (count, pixels, files)
+            self.packed = max(1.25 * pixels / files, PACKED)
+            self.least = max(int(1.25 * pixels / count), LEAST)
 
     @staticmethod
     def _prepared(block: Any, pictures: list[Outcome], replies: list[dict[str, Any]]) -> Prepared:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 import threading
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -153,16 +154,21 @@ def svg_of(figure: Any, font: str) -> str:
     """A figure as SVG whose text is text, in the font of that name; the same characters every time.
 
     Text from right to left stays outlines: matplotlib joins and orders its letters, which not every reader of SVG does.
+    So does text with letters that our font lacks: boxes show that something is there, where a reader may show nothing.
     """
     buffer = io.StringIO()
     with drawing():
         import matplotlib
+        from matplotlib.font_manager import findfont, get_font
         from matplotlib.text import Text
 
-        letters = {letter for text in figure.findobj(Text) for letter in text.get_text()}
-        if not any(bidirectional(letter) in ("R", "AL") for letter in letters):
+        known = get_font(findfont("DejaVu Sans")).get_charmap()
+        letters = {letter for text in figure.findobj(Text) for letter in text.get_text() if letter.isprintable()}
+        if all(ord(letter) in known and bidirectional(letter) not in ("R", "AL") for letter in letters):
             matplotlib.rcParams["svg.fonttype"] = "none"
-        figure.savefig(buffer, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Glyph .* missing")  # the boxes show it
+            figure.savefig(buffer, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
     # All lengths are points; only font sizes have a unit, px, which others read as three quarters of a point.
     sizes = re.compile(r'font-size: ([\d.]+)px; font-family: [^;"]+')
     return sizes.sub(rf"font-size: \1pt; font-family: {font}", buffer.getvalue())
