@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from countenance.report.handle import UNKNOWN, decides, handles, limit
 from countenance.report.harms import harms
 from countenance.report.ladder import ladders
 from countenance.report.members import GroupRows
-from countenance.report.metric_words import words_of
+from countenance.report.metric_words import MetricWords, words_of
 from countenance.report.notebook import audit_html
 from countenance.report.sentences import decision
 from countenance.report.source import AuditSource, ReportSource, TableSource
@@ -333,6 +334,8 @@ def test_where_ranks_decide_no_sentence_reads_the_means_as_the_verdict(tmp_path:
     first = first_screen(source, "m")
     assert "serves 200 rows with g a worse: the typical latency ms is higher than for" in first.sentence
     assert [line.text for line in first.when] == ["the typical latency ms is higher; mean 24.6, g b 79.6"]
+    accepted = MetricWords("true matches accepted", share="true matches", each="picture")
+    assert replace(harms(source)[0], words=accepted).typical == "the typical share of true matches accepted is higher"
     text = decision(source)
     assert "lower (interval" in text and "by ranks, the typical value is higher, which is worse" in text
     (row,) = handles(source)[0].rows
