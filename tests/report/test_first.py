@@ -332,8 +332,8 @@ def test_where_ranks_decide_no_sentence_reads_the_means_as_the_verdict(tmp_path:
     assert (finding.statistic, finding.direction) == ("rank", "worse") and finding.difference < 0
     source = AuditSource(result, None)
     first = first_screen(source, "m")
-    assert "serves 200 rows with g a worse: the typical latency ms is higher than for" in first.sentence
-    assert [line.text for line in first.when] == ["the typical latency ms is higher; mean 24.6, g b 79.6"]
+    assert "serves 200 rows with g a worse: the typical value of latency ms is higher than for" in first.sentence
+    assert [line.text for line in first.when] == ["the typical value of latency ms is higher; mean 24.6, g b 79.6"]
     accepted = MetricWords("true matches accepted", share="true matches", each="picture")
     assert replace(harms(source)[0], words=accepted).typical == "the typical share of true matches accepted is higher"
     text = decision(source)

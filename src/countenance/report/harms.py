@@ -129,8 +129,8 @@ class Harm:
     @property
     def typical(self) -> str:
         """How the typical value of the losing side differs, in words."""
-        noun = f"share of {self.words.noun}" if self.words.share else self.words.noun
-        return f"the typical {noun} is {'higher' if self.metric.better == LOWER else 'lower'}"
+        value = f"{'share' if self.words.share else 'value'} of {self.words.noun}"
+        return f"the typical {value} is {'higher' if self.metric.better == LOWER else 'lower'}"
 
     def means(self, others: str) -> str:
         """Both means in words, beside a statement about typical values."""

@@ -16,7 +16,7 @@ from countenance.report.missing_answers import Unanswered
 from countenance.report.names import Names
 from countenance.run import Run, metrics_of, read_audit
 from countenance.run.auditing import WHOLE, with_everyone
-from countenance.tasks import Metric, Result, Task
+from countenance.tasks import Metric, Result, Task, metric_of
 
 EVERYONE = "(everyone)"
 COMPUTED = {("error", "truth_known"): "squared error"}
@@ -59,11 +59,10 @@ class Audited(ABC):
     def metrics(self) -> list[Metric]:
         """The audited metrics, with their meaning where the task gives one."""
         names = [str(name) for name in self.audit.settings.get("metrics", [])]
-        known = {metric.name: metric for metric in self.known_metrics}
         stated = self.audit.settings.get("better") or {}
         among = self.audit.settings.get("denominators") or {}
         computed = {name: COMPUTED.get((name, among.get(name, "")), "") for name in names}
-        metrics = [known.get(name, Metric(name, "", None, noun=computed[name])) for name in names]
+        metrics = [metric_of(name, self.known_metrics) or Metric(name, "", None, noun=computed[name]) for name in names]
         return [replace(metric, better=stated.get(metric.name) or metric.better) for metric in metrics]
 
     @cached_property

@@ -9,7 +9,7 @@ from countenance.errors import InputError
 from countenance.loading import is_code, load_code, load_registered, registered_names
 from countenance.tasks.reduce import Reduce, Reduced, Shard, State, Whole
 from countenance.tasks.results import Curve, Matrix, Number, Result, Table
-from countenance.tasks.task import Context, Metric, Options, Row, Task
+from countenance.tasks.task import Context, Metric, Options, Row, Task, metric_of
 
 _HOME = {
     "mask_detection": "countenance.tasks.mask_detection:MASK_DETECTION",
@@ -46,6 +46,7 @@ __all__ = [
     "Whole",
     "findable",
     "load_task",
+    "metric_of",
     "task_names",
 ]
 

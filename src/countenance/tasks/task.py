@@ -57,6 +57,24 @@ class Metric:
     """What happened to the others: "found"."""
 
 
+def metric_of(name: str, metrics: Sequence[Metric]) -> Metric | None:
+    """The metric of that name; of one part of a metric (`F1 hair`) the metric itself, under the name of the part.
+
+    >>> f1 = Metric("F1", "mean over labels", "higher", headline=True, delta=0.1)
+    >>> metric_of("F1 hair", [f1])
+    Metric(name='F1 hair', meaning='mean over labels: hair', better='higher', headline=False, delta=0.1, ...)
+    >>> metric_of("age", [f1])
+    """
+    known = {metric.name: metric for metric in metrics}
+    if name in known:
+        return known[name]
+    whole, _, part = name.partition(" ")
+    if not part or whole not in known:
+        return None
+    meaning, better, delta = known[whole].meaning, known[whole].better, known[whole].delta
+    return Metric(name, f"{meaning}: {part}", better, delta=delta)
+
+
 ADDING_RESULTS: dict[str, Any] = {"adds": "results"}
 
 

@@ -38,7 +38,7 @@ from countenance.run.rows import check_scores
 from countenance.run.run import Run
 from countenance.scratch import scratch_folder
 from countenance.storage import Missing
-from countenance.tasks import Metric, Task
+from countenance.tasks import Metric, Task, metric_of
 from countenance.view.columns import Columns
 from countenance.view.parameters import Parameters
 from countenance.view.question import Question
@@ -139,9 +139,9 @@ class OpenRun:
     @cached_property
     def metrics(self) -> tuple[Metric, ...]:
         """The metrics of the score table, with their meaning if the task gives one."""
-        known = {metric.name: metric for metric in metrics_of(self.run)}
+        known = metrics_of(self.run)
         directions = (self.audit.settings.get("better") or {}) if self.audit else {}
-        metrics = [known.get(name, Metric(name, "", None)) for name in self.columns.metrics]
+        metrics = [metric_of(name, known) or Metric(name, "", None) for name in self.columns.metrics]
         return tuple(replace(metric, better=directions.get(metric.name) or metric.better) for metric in metrics)
 
     @cached_property

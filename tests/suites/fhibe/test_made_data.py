@@ -34,6 +34,8 @@ def test_every_task_runs_from_made_data_to_its_report(rendered, task):
     )
     assert run.manifest.dataset.notes == []
     page = run.report(gallery="off").read_text()
+    stored = json.loads((run.path / "audit.json").read_text())["settings"]
+    assert set(stored["better"]) >= set(stored["metrics"]) and None not in stored["better"].values()
     assert "FHIBE: the task and its metrics" in page
     assert "Disparities by size" in page
     assert "tiny people as fhibe" in page
