@@ -108,7 +108,7 @@ class Boxes(FromLibraries, Answer):
         return no_text(self.labels or ())
 
     def _fits(self, width: int, height: int) -> str:
-        """The readings in which these numbers would be boxes of the picture, in words; empty if there are none."""
+        """The readings in which these numbers would be boxes of the picture, in words; empty without such a reading."""
         sizes = np.full((len(self.xyxy), 2), [float(width), float(height)])
         others = [reading for reading in fitting(self.xyxy, sizes) if reading != CORNERS]
         return f" (these numbers fit the picture as {listed(others)})" if others else ""

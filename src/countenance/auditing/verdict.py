@@ -285,7 +285,7 @@ class Needed:
 
 
 def h_of_gap(rate: float, gap: float) -> float:
-    """Cohen's h between a rate and one that is a gap further from its nearer end (0 or 1); NaN if there is none.
+    """Cohen's h between a rate and one that is a gap further from its nearer end (0 or 1); NaN if no such rate exists.
 
     >>> round(h_of_gap(0.95, 0.05), 4)
     0.1925

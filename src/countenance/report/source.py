@@ -62,7 +62,8 @@ class Audited(ABC):
         stated = self.audit.settings.get("better") or {}
         among = self.audit.settings.get("denominators") or {}
         computed = {name: COMPUTED.get((name, among.get(name, "")), "") for name in names}
-        metrics = [metric_of(name, self.known_metrics) or Metric(name, "", None, noun=computed[name]) for name in names]
+        described = self.known_metrics
+        metrics = [metric_of(name, described) or Metric(name, "", None, noun=computed[name]) for name in names]
         return [replace(metric, better=stated.get(metric.name) or metric.better) for metric in metrics]
 
     @cached_property

@@ -158,7 +158,8 @@ def work_of_run(
             f"{run.place}: rows do not have {', '.join(sorted(names))}; it is compared beside a metric that they have, "
             "so name one too"
         )
-    known = [metric for name in metrics if (metric := metric_of(name, metrics_of(run))) is not None]
+    described = metrics_of(run)
+    known = [metric for name in metrics if (metric := metric_of(name, described)) is not None]
     stated = parse_better(settings.get("better"))
     settings["better"] = ({} if "" in stated else {metric.name: metric.better for metric in known}) | stated
     common, named = parse_delta(settings.get("delta"))
@@ -238,7 +239,8 @@ def complete_rows(run: Run, source: Source, metrics: Sequence[str]) -> Iterator[
 
     Also returns, by metric, the column that says whether there was an answer.
     """
-    chosen = [metric_of(name, metrics_of(run)) or Metric(name, "", None) for name in metrics]
+    described = metrics_of(run)
+    chosen = [metric_of(name, described) or Metric(name, "", None) for name in metrics]
     types = {name: _plain(source.type_of(name)) for name in dict.fromkeys(source.names)}
     missing = unanswered(run, types, chosen, partial(_of_images, source), partial(_has_identities, source))
     flags = [column for column in missing.answered.values() if column in types]
