@@ -65,6 +65,19 @@ def test_actions_of_others_are_named_by_their_commit() -> None:
     assert [name for name in uses if not re.fullmatch(r"[\w/-]+@[0-9a-f]{40}  # v[\d.]+", name)] == []
 
 
+def test_releases_and_the_site_name_the_projects_addresses() -> None:
+    """Both workflows set what tools/project_addresses.py and tools/site_pages.py read."""
+    hook = (ROOT / "tools" / "project_addresses.py").read_text(encoding="utf-8")
+    read = set(re.findall(r'address\("(\w+)"\)', hook))
+    for name, job in (("release", "wheel"), ("site", "build")):
+        workflow = yaml.safe_load((ROOT / ".github" / "workflows" / f"{name}.yml").read_text(encoding="utf-8"))
+        steps = workflow["jobs"][job]["steps"]
+        (place,) = [number for number, step in enumerate(steps) if "COUNTENANCE_SITE" in step.get("env", {})]
+        assert set(steps[place]["env"]) == read == {"COUNTENANCE_REPOSITORY", "COUNTENANCE_SITE"}
+        pages = [number for number, step in enumerate(steps) if step.get("id") == "pages"]
+        assert pages and pages[0] < place and "steps.pages.outputs.base_url" in steps[place]["env"]["COUNTENANCE_SITE"]
+
+
 def test_the_diagram_of_the_layers_names_packages_that_exist() -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     packages = set(re.findall(r"`([a-z_]+)/", text)) - {"docs", "benchmarks", "people"}

@@ -3,10 +3,13 @@
 import hashlib
 import importlib.util
 import json
+import os
 import re
 import subprocess
 import sys
 import zipfile
+from email import message_from_string
+from email.message import Message
 from pathlib import Path
 from types import ModuleType
 
@@ -48,14 +51,57 @@ def test_every_pinned_version_has_hashes(chain: ModuleType) -> None:
     assert all(hashes.values())
 
 
+REPOSITORY, SITE = "https://code.example.org/c", "https://docs.example.org/c"
+
+
+def build(folder: Path, **addresses: str) -> Path:
+    """A wheel, built with some of the project's addresses."""
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
+    elsewhere = {name: value for name, value in os.environ.items() if not name.startswith("COUNTENANCE_")}
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True, env=elsewhere | addresses)
+    return next(folder.glob("*.whl"))
+
+
+def described(wheel: Path) -> Message:
+    """The metadata of a wheel."""
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
+        return message_from_string(archive.read(name).decode())
+
+
 @pytest.fixture(scope="module")
 def wheels(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """The wheel, built twice."""
+    """The wheel of a release, built twice."""
     folder = tmp_path_factory.mktemp("wheels")
-    for name in ("first", "second"):
-        command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder / name)]
-        subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
-    return sorted(folder.glob("*/*.whl"))
+    known = {"COUNTENANCE_REPOSITORY": REPOSITORY, "COUNTENANCE_SITE": f"{SITE}/"}
+    return [build(folder / name, **known) for name in ("first", "second")]
+
+
+def test_the_wheel_of_a_release_names_the_projects_addresses(wheels: list[Path]) -> None:
+    record = described(wheels[0])
+    assert record.get_all("Project-URL") == [
+        f"Homepage, {SITE}",
+        f"Documentation, {SITE}",
+        f"Source, {REPOSITORY}",
+        f"Issues, {REPOSITORY}/issues",
+        f"Changelog, {REPOSITORY}/blob/HEAD/CHANGELOG.md",
+    ]
+    page = record.get_payload()
+    assert f"]({REPOSITORY}/raw/v{record['Version']}/docs/images/ladder.webp)" in page
+    assert f"[changelog]({REPOSITORY}/blob/v{record['Version']}/CHANGELOG.md)" in page
+    assert not re.search(r"\]\((?!https://)", page)
+
+
+def test_a_wheel_that_is_built_elsewhere_names_no_address(tmp_path: Path) -> None:
+    record = described(build(tmp_path))
+    assert record.get_all("Project-URL") is None
+    assert record.get_payload() == (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_an_address_that_is_none_stops_the_build(tmp_path: Path) -> None:
+    with pytest.raises(subprocess.CalledProcessError) as stopped:
+        build(tmp_path, COUNTENANCE_SITE="docs.example.org")
+    assert "COUNTENANCE_SITE is 'docs.example.org', expected an address" in stopped.value.stderr
 
 
 def test_the_wheel_built_twice_has_one_hash(wheels: list[Path]) -> None:

@@ -7,6 +7,7 @@ hand, so that they cannot differ from what the package does.
 import ast
 import inspect
 import itertools
+import os
 import textwrap
 from collections.abc import Iterable
 from typing import Any
@@ -163,6 +164,15 @@ def pages() -> dict[str, str]:
     listing += [f"| [{task.name}]({task.name}.md) | {task.question} |" for task in tasks]
     listed["tasks/index.md"] = "\n".join([*listing, ""])
     return listed | {f"tasks/{task.name}.md": task_page(task) for task in tasks}
+
+
+def on_config(config: Any) -> Any:
+    """Where the site is published, and the repository that its pages link to, where the environment names them."""
+    if site := os.environ.get("COUNTENANCE_SITE"):
+        config.site_url = f"{site.rstrip('/')}/"
+    if repository := os.environ.get("COUNTENANCE_REPOSITORY"):
+        config.extra["social"] = [{"icon": "material/source-repository", "link": repository, "name": "Source"}]
+    return config
 
 
 def on_files(files: Files, config: Any) -> Files:

@@ -8,7 +8,7 @@ import pytest
 
 import countenance
 from countenance.cli.app import run
-from countenance.cli.documentation import documentation_folder, pages, site
+from countenance.cli.documentation import documentation_folder, pages
 
 SOURCE = Path(countenance.__file__).parent
 
@@ -42,7 +42,7 @@ def test_every_page_that_a_message_names_exists() -> None:
         for node in ast.walk(tree):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 named |= set(re.findall(r"`?countenance docs ([a-z_/-]+)", node.value))
-    assert len(named) >= 4 and named <= set(known)
+    assert len(named) >= 6 and named <= set(known)
 
 
 def test_an_installed_package_has_its_own_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -55,10 +55,33 @@ def test_an_installed_package_has_its_own_pages(tmp_path: Path, monkeypatch: pyt
     assert documentation_folder() is None and run(["docs"]) == 2
 
 
-def test_the_address_of_the_site_comes_from_the_metadata(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def published(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The metadata of a package that was built with the project's addresses."""
     from email.message import Message
 
     record = Message()
-    record["Project-URL"] = "Documentation, https://docs.example.org"
+    record["Project-URL"] = "Documentation, https://docs.example.org/c"
+    record["Project-URL"] = "Issues, https://code.example.org/c/issues"
     monkeypatch.setattr("importlib.metadata.metadata", lambda name: record)
-    assert site() == "https://docs.example.org"
+
+
+@pytest.mark.usefixtures("published")
+def test_an_error_names_the_page_on_the_site(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["data", "check", "nowhere"]) == 2
+    assert "(`countenance docs data`, https://docs.example.org/c/data.html)\n" in capsys.readouterr().err
+    assert run(["docs"]) == 0
+    assert "site     https://docs.example.org/c\n" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("published")
+def test_a_bug_names_the_place_for_reports(monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    monkeypatch.setattr("countenance.cli.documentation.documentation_folder", lambda: 1 / 0)
+    assert run(["docs"]) == 3
+    assert capsys.readouterr().err.endswith("the command that you typed: https://code.example.org/c/issues.\n")
+
+
+def test_without_addresses_an_error_names_the_command_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["data", "check", "nowhere"]) == 2
+    shown = capsys.readouterr().err
+    assert "(`countenance docs data`)\n" in shown and "http" not in shown

@@ -149,7 +149,7 @@ def run(arguments: list[str]) -> int:
         say(bounded(f"gate failed: {error}"), err=True)
         return 1
     except InputError as error:
-        say(bounded(f"error: {in_flags(error)}"), err=True)
+        say(bounded(f"error: {documentation.with_addresses(in_flags(error))}"), err=True)
         return 2
     except KeyboardInterrupt:
         say(RESUMES, err=True)
@@ -171,9 +171,11 @@ def run(arguments: list[str]) -> int:
         import platform
         import traceback
 
+        issues = documentation.address("Issues")
         note(traceback.format_exc())
         note(
             f"This is a bug in countenance {countenance.__version__} (Python {platform.python_version()}, "
-            f"{platform.system()}).\nPlease send us the lines above and the command that you typed."
+            f"{platform.system()}).\n"
+            f"Please send us the lines above and the command that you typed{issues and f': {issues}'}."
         )
         return 3

@@ -1,6 +1,7 @@
 """`countenance docs`: the pages of the documentation, which come with the package."""
 
 import difflib
+import re
 from importlib import metadata
 from pathlib import Path
 from typing import Annotated
@@ -30,14 +31,21 @@ def _title(path: Path) -> str:
         return stream.readline().lstrip("# ").strip()
 
 
-def site() -> str | None:
-    """The address of the site, where the metadata of the installed package has one."""
+def address(label: str) -> str:
+    """An address of the project, such as "Documentation"; empty where the metadata of the package have none."""
     try:
-        urls = metadata.metadata("countenance").get_all("Project-URL") or []
+        stated: list[str] = metadata.metadata("countenance").get_all("Project-URL") or []
     except metadata.PackageNotFoundError:
-        return None
-    named = dict(url.split(", ", 1) for url in urls if ", " in url)
-    return named.get("Documentation")
+        return ""
+    labelled = dict(text.split(", ", 1) for text in stated if ", " in text)
+    return labelled.get(label, "").rstrip("/")
+
+
+def with_addresses(message: str) -> str:
+    """A message with the address of each page that it names, where the site has one."""
+    if "countenance docs " not in message or not (site := address("Documentation")):
+        return message
+    return re.sub(r"`countenance docs ([a-z/-]+)`", rf"\g<0>, {site}/\1.html", message)
 
 
 def docs(
@@ -52,8 +60,8 @@ def docs(
     known = pages(folder)
     if page is None:
         say(f"folder   {folder}")
-        if address := site():
-            say(f"site     {address}")
+        if site := address("Documentation"):
+            say(f"site     {site}")
         width = max(map(len, known))
         for name, title in known.items():
             say(f"{name:{width}}  {title}")

@@ -310,7 +310,7 @@ def _no_labels(root: Path, pictures: PictureFolder) -> str:
         return (
             f"{root}: holds none of annotations.json (COCO), labels.csv (a folder of images), samples.parquet (people) "
             f"or dataset.json (a manifest), and no picture{linked}; `countenance data index` makes a manifest of tars, "
-            "Parquet and Hugging Face data"
+            "Parquet and Hugging Face data (`countenance docs data`)"
         )
     books = [path.name for path in root.iterdir() if table_suffix(path) in (".xls", ".xlsx")]
     if books:
@@ -324,7 +324,8 @@ def _no_labels(root: Path, pictures: PictureFolder) -> str:
     return (
         f"{root}: {count}, and nothing says who they show: no annotations.json (COCO), "
         "labels.csv, samples.parquet (people), dataset.json (a manifest) or other table, and no picture has a .txt "
-        f'(YOLO) or .xml (Pascal VOC) file of its name{linked}; name the table: labels="my.csv"{groups}'
+        f'(YOLO) or .xml (Pascal VOC) file of its name{linked}; name the table: labels="my.csv"{groups} '
+        "(`countenance docs data`)"
     )
 
 

@@ -135,7 +135,7 @@ def _without_labels(
         names = dataset_names()
         raise DataError(
             f"{str(source)!r} is neither a dataset's name ({', '.join(names)}){near(name, names)} "
-            "nor a path that exists; a reader is given as module:attr or path.py:attr"
+            "nor a path that exists; a reader is given as module:attr or path.py:attr (`countenance docs data`)"
         )
     from countenance.data.adapters.coco import read_coco
 

@@ -143,7 +143,9 @@ def _rule(rule: Any, place: str, usual: Any) -> Rule:
     _known(rule, [*KINDS, *ABOUT], place)
     if len(kinds) != 1:
         named = " and ".join(kinds) if kinds else "none"
-        raise InputError(f"{place}: a rule has exactly one of {', '.join(KINDS)}, found {named}")
+        raise InputError(
+            f"{place}: a rule has exactly one of {', '.join(KINDS)}, found {named} (`countenance docs gate`)"
+        )
     (kind,) = kinds
     place = f"{place} ({kind})"
     wants: Kind = _model(KINDS[kind], rule[kind], place)

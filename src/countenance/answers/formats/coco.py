@@ -33,7 +33,7 @@ def _entries(path: Path) -> list[Any]:
         raise error if isinstance(error, InputError) else InputError(f"{path}: not JSON ({error})") from error
     if not isinstance(content, list):
         result = f"found {type(content).__name__} that is not FHIBE's model outputs either"
-        raise ModelError(f"{path}: expected a list of results, {result}")
+        raise ModelError(f"{path}: expected a list of results, {result} (`countenance docs answers`)")
     return content
 
 

@@ -108,5 +108,5 @@ def _recognised(path: Path, request: PredictionRequest) -> Format:
     known = "; ".join(f"{result.name}: {result.meaning}" for result in formats if request.kind in result.kinds)
     raise ModelError(
         f"{path}: in none of the formats that hold {request.kind.__name__.lower()} ({known}); "
-        'a format of your own is named by settings={"format": "module:attr"}'
+        'a format of your own is named by settings={"format": "module:attr"} (`countenance docs answers`)'
     )

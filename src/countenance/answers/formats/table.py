@@ -124,7 +124,8 @@ def read_rows(table: TableRows, request: PredictionRequest) -> Predictions:
     image = _column(header, IMAGE_COLUMNS)
     if image is None:
         raise ModelError(
-            f"{place}: no column that names the image ({', '.join(IMAGE_COLUMNS[:5])}); it has {', '.join(header)}"
+            f"{place}: no column that names the image ({', '.join(IMAGE_COLUMNS[:5])}); it has {', '.join(header)} "
+            "(`countenance docs answers`)"
         )
     named = (("" if row[image] is None else str(row[image]).strip(), (number, row)) for number, row in table.rows)
     rows, unknown = by_image(named, request, place)
